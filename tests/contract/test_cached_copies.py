@@ -4,6 +4,7 @@ import time
 from base64 import b64decode
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from html import unescape
 from itertools import accumulate
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -98,6 +99,19 @@ def test_cache_shows_the_text_marked_and_in_a_sandbox(tmp_path: Path) -> None:
     assert policy.startswith("sandbox")
     assert "allow-scripts" not in policy
     assert "allow-same-origin" not in policy
+    harness.store.close()
+
+
+def test_cache_marks_a_half_typed_word_as_its_results_do(tmp_path: Path) -> None:
+    harness = open_harness(tmp_path)
+    harness.add([harness.make(URL, "The harvest, and its harps", language="en")])
+    app = open_app(harness)
+    results = ask(app, "/", "q=the+har&prefix=1").text
+    link = unescape(re.findall(r'href="/cache\?([^"]+)"', results)[0])
+    copy = ask(app, "/cache", link).text
+    assert re.findall("<mark>(.*?)</mark>", copy) == ["harvest", "harps"]
+    assert 'href="/?q=the+har&amp;prefix=1"' in copy
+    assert "<mark>" not in ask(app, "/cache", [("url", URL), ("q", "har")]).text
     harness.store.close()
 
 

@@ -91,7 +91,7 @@ def test_cached_copies_ask_the_same_for_both(harness: SearchHarness) -> None:
     def copy(url: str) -> list[str]:
         def act(services: SearchServices) -> object:
             copies = CachedCopies(services.documents, harness.blobs, services.states)
-            return copies.get([url], "", services.filters.find_filter(ANN), digest_of_url(url)[:9])
+            return copies.get([url], SearchRequest(query=""), services.filters.find_filter(ANN), digest_of_url(url)[:9])
 
         return list_statements(harness, act)
 

@@ -13,6 +13,8 @@ def complete(text: str) -> Node:
 
 def test_last_word_matches_itself_and_what_begins_with_it() -> None:
     assert complete("wa") == Or((Word("wa"), Wildcard("wa*")))
+    # a function word of another language than the words before it begins one of theirs: Danish ``har`` begins harvest
+    assert complete("the har") == And((Word("the"), Or((Word("har"), Wildcard("har*")))))
     assert complete("the") == Or((Word("the"), Wildcard("the*")))
     assert complete("cold wa") == And((Word("cold"), Or((Word("wa"), Wildcard("wa*")))))
     assert complete('"cold wa') == And((Word("cold"), Or((Word("wa"), Wildcard("wa*")))))

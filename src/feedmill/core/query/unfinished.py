@@ -7,9 +7,10 @@ so does a function word behind others: ``how much is the``.
 """
 
 import re
+from collections.abc import Sequence
 
 from feedmill.core.query.nodes import join_all, parts_of
-from feedmill.core.text.functionwords import list_all_function_words
+from feedmill.core.text.functionwords import LANGUAGES, list_function_words
 from feedmill.core.text.plainwords import fold_word
 from feedmill.core.text.wildcards import is_wildcard
 from feedmill.model.query import And, Node, Or, Phrase, Wildcard, Word
@@ -22,9 +23,15 @@ def complete_last_word(root: Node, text: str) -> Node:
     if not text[-1:].isalnum():
         return root
     *before, last = parts_of(root)
-    if before and isinstance(last, Word) and fold_word(last.text) in list_all_function_words():
+    if isinstance(last, Word) and _is_function_word(last, before):
         return root
     return join_all([*before, _complete(last, text)])
+
+
+def _is_function_word(last: Word, before: Sequence[Node]) -> bool:
+    """Whether a word is a function word of a language of which another word before it is one too."""
+    word, others = fold_word(last.text), {fold_word(part.text) for part in before if isinstance(part, Word)}
+    return any(word in functions and not functions.isdisjoint(others - {word}) for functions in map(list_function_words, LANGUAGES))
 
 
 def _complete(node: Node, typed: str) -> Node:

@@ -36,6 +36,8 @@ class CopyQuery:
     copied: bytes | None = None
     #: the words to mark
     words: str = ""
+    #: the last word may be half typed
+    is_unfinished: bool = False
 
 
 def read_cache_query(query: str) -> CopyQuery | None:

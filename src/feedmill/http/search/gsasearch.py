@@ -22,12 +22,14 @@ from feedmill.http.search.cachepage import POLICY, CopyQuery, read_cache_query, 
 from feedmill.http.search.copypage import show_copy
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsaparameters import UNCOLLAPSED, GsaRequest, echo_parameters, page_url, read_gsa_request, split_pairs
+from feedmill.http.search.resultpage import UNFINISHED
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.messages import message
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultPage
+from feedmill.model.search import SearchRequest
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.searching.resultlist import list_results
@@ -77,7 +79,10 @@ class SearchProtocol:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest(message("%(parameter)s= is missing", parameter="url"))
-        copy = self._find_copy(CopyQuery(urls=(url,), words=request.query_params.get("q", "")), request, has_blocks=True)
+        # as in the list that led here
+        is_unfinished = request.query_params.get(UNFINISHED[0]) == UNFINISHED[1]
+        query = CopyQuery(urls=(url,), words=request.query_params.get("q", ""), is_unfinished=is_unfinished)
+        copy = self._find_copy(query, request, has_blocks=True)
         shown = show_copy(copy, request.query_params.multi_items())
         return self._pages.respond(request, "copy.html", 200, _COPY_HEADERS, copy=shown)
 
@@ -85,7 +90,8 @@ class SearchProtocol:
         if self._copies is None:
             raise NotFound(message("no cached copies are stored"))
         access, deadline = self._identify(request), find_deadline(request)
-        return self._copies.get(query.urls, query.words, access, query.copied, deadline, has_blocks=has_blocks)
+        marked = SearchRequest(query=query.words, is_unfinished=query.is_unfinished)
+        return self._copies.get(query.urls, marked, access, query.copied, deadline, has_blocks=has_blocks)
 
     def _answer_copy(self, request: Request, gsa: GsaRequest, query: CopyQuery) -> Response:
         if "proxystylesheet" in gsa.values:

@@ -60,7 +60,7 @@ class CachedCopies:
     def get(
         self,
         urls: Sequence[str],
-        query: str,
+        query: SearchRequest,
         access: AccessFilter,
         copied: bytes | None = None,
         deadline: Deadline | None = None,
@@ -69,7 +69,7 @@ class CachedCopies:
     ) -> CachedCopy:
         """Returns the copy of the first URL that is a document's; a URL whose digest begins with ``copied`` is tried before the others.
 
-        Shape: with ``has_blocks`` the text is also divided into its blocks.
+        Shape: ``query`` says what is marked. With ``has_blocks`` the text is also divided into its blocks.
         Errors: NotFound, also if the user may not see it, if it requests noarchive, or if it cannot be read; OutOfTime.
         """
         named = self._documents.find_urls_by_digest(copied) if copied is not None else []
@@ -85,7 +85,7 @@ class CachedCopies:
                 return self._make_copy(document, query, has_blocks, deadline)
         raise NotFound(message("there is no cached copy of this URL"))
 
-    def _make_copy(self, document: Document, query: str, has_blocks: bool, deadline: Deadline | None) -> CachedCopy:
+    def _make_copy(self, document: Document, query: SearchRequest, has_blocks: bool, deadline: Deadline | None) -> CachedCopy:
         """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
         found = attempt(lambda: self._read_text(document, has_blocks), None, step=COPY_STEP, url=document.url)
         if found is None:
@@ -104,12 +104,12 @@ class CachedCopies:
             updated_at=document.updated_at,
         )
 
-    def _find_marks(self, text: str, query: str, language: str | None, deadline: Deadline | None) -> Marks:
+    def _find_marks(self, text: str, query: SearchRequest, language: str | None, deadline: Deadline | None) -> Marks:
         """Returns what a snippet of the text would highlight, in order and without overlap."""
-        if not query.strip():
+        if not query.query.strip():
             return ()
         state = self._states.read_search_state(deadline)
-        root = state.config.plan(SearchRequest(query=query)).root
+        root = state.config.plan(query).root
         if state.index is None or root is None:
             return ()
         # a document that lacks some of the words was found by the parts of the query
