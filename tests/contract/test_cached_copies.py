@@ -110,7 +110,7 @@ def test_cache_marks_a_half_typed_word_as_its_results_do(tmp_path: Path) -> None
     link = unescape(re.findall(r'href="/cache\?([^"]+)"', results)[0])
     copy = ask(app, "/cache", link).text
     assert re.findall("<mark>(.*?)</mark>", copy) == ["harvest", "harps"]
-    assert 'href="/?q=the+har&amp;prefix=1"' in copy
+    assert 'href="/?q=the+har&amp;prefix=1#' in copy
     assert "<mark>" not in ask(app, "/cache", [("url", URL), ("q", "har")]).text
     harness.store.close()
 
