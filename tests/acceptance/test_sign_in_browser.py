@@ -105,6 +105,8 @@ def test_signing_out_is_announced_and_leads_back_to_what_was_typed(browser: Brow
 def test_long_name_of_a_user_takes_no_line_of_its_own_on_a_phone(browser: Browser, appliance: Appliance) -> None:
     page = new_page(browser, appliance, PHONE)
     sign_in(page)
+    expect(page.get_by_role("banner").get_by_role("link", name="Signed in as")).to_have_text("Signed in as ann", use_inner_text=True)
+    assert page.locator(".account > a").evaluate("link => getComputedStyle(link).display") == "block", "a flex box would drop the blank"
     page.evaluate("document.querySelector('.account bdi').textContent = 'CORP/' + 'alexandra.longname.'.repeat(5)")
     name = page.get_by_role("link", name="Signed in as").bounding_box()
     button = page.get_by_role("button", name="Sign out").bounding_box()
