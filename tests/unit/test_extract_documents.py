@@ -150,6 +150,22 @@ def test_pdf_that_takes_long_is_cut_and_keeps_what_was_read() -> None:
     assert result.text.startswith("page 0")
 
 
+def test_plain_text_has_no_signs_for_terminals_and_printers() -> None:
+    assert (
+        read(
+            b"\x1b[1mman-db\x1b[0m is \x1b[38;5;196mred\x1b[0m, _\x08u_\x08n_\x08d_\x08e_\x08r and b\x08bo\x08o\x08oldb\x08b\n",
+            "text/plain",
+        ).text
+        == "man-db is red, under and boldb"
+    )
+
+
+def test_rtf_blanks_and_hyphens_that_keep_words_together_are_such() -> None:
+    pytest.importorskip("xberg")
+    found = read(rb"{\rtf1\ansi{\info{\title My\~Title}}10\~MB of well\_known words, C:\\~tmp\\_a\par}")
+    assert (found.title, found.text) == ("My Title", r"10 MB of well-known words, C:\~tmp\_a")
+
+
 def test_rtf_is_read() -> None:
     pytest.importorskip("xberg")
     rtf = read(rb"{\rtf1\ansi{\info{\title My Title}{\author Ann}}Hello \b world\b0\par M\'fcller\par}", "text/plain")

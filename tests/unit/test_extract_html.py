@@ -104,6 +104,10 @@ def test_html_googleoff_anchor_keeps_text() -> None:
     assert (result.text, result.links[0].text) == ("nav", "")
 
 
+def test_html_sign_for_a_missing_alternative_is_no_word() -> None:
+    assert read("<p>a <img alt='(missing alt)'> <img alt='cat'> b</p>").text == "a cat b"
+
+
 def test_html_googleoff_snippet_keeps_text_searchable() -> None:
     assert texts("a <!--googleoff: snippet-->b<!--googleon: snippet--> c") == ("a b c", "a c")
     assert texts("<p>a<!--googleoff: snippet--><b>W</b>ord</p><h1>head</h1><!--googleoff: snippet--><p>d") == ("aWord\nhead\nd", "a")

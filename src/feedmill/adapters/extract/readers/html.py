@@ -59,6 +59,8 @@ _PROGRAM = re.compile("[A-Za-z][A-Za-z-]{3,39}")
 _MAX_PROGRAMS = 3
 # what programs hide by their own style sheets, which are not read: the declarations of the names in a piece of code, shown beside the mouse
 _TOOLTIPS = {"doxygen": "div.ttc"}
+# what DocBook writes for a picture without one
+_NO_ALTERNATIVE = "(missing alt)"
 _MAX_HEADINGS = 200
 _PERMALINK_CHARACTERS = 4
 _HEAD_CHARACTERS = 20_000
@@ -218,7 +220,8 @@ def _drop_permalinks(tree: LexborHTMLParser) -> None:
 def _put_alternatives(tree: LexborHTMLParser) -> None:
     for tag in ("img", "area"):
         for node in tree.tags(tag):
-            if (alternative := node.attributes.get("alt")) and not _leads_to_page_itself(node.parent):
+            alternative = node.attributes.get("alt")
+            if alternative and alternative != _NO_ALTERNATIVE and not _leads_to_page_itself(node.parent):
                 node.insert_before(f" {alternative[:_VALUE_CHARACTERS]} ")
 
 

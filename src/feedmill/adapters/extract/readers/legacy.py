@@ -1,13 +1,18 @@
 """Reads DOC, XLS, PPT, RTF and MSG with xberg, an optional package; without it these formats have a reason that says so."""
 
 import asyncio
+import re
 from typing import Any
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
+from feedmill.adapters.extract.sniff import RTF
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
+# with the escaped backslash, so that what stands behind it is none
+_SYMBOL = re.compile(rb"\\[\\~_]")
+_SYMBOLS = {b"\\~": b" ", b"\\_": b"-"}
 _FIELDS = (("title", "title"), ("authors", "author"), ("subject", "subject"), ("keywords", "keywords"), ("category", "category"))
 
 
@@ -17,6 +22,8 @@ def read_legacy(data: bytes, mimetype: str, limits: ExtractionLimits) -> Content
         import xberg
     except ImportError as exc:
         raise Unreadable(f"documents of type {mimetype} need the package xberg, which is not installed (extra: office)") from exc
+    if mimetype == RTF:
+        data = _replace_symbols(data)
     source = xberg.ExtractInput(kind=xberg.ExtractInputKind.BYTES, bytes=data, mime_type=mimetype)
     try:
         result = asyncio.run(xberg.extract(source, _configure(xberg, limits)))
@@ -28,6 +35,12 @@ def read_legacy(data: bytes, mimetype: str, limits: ExtractionLimits) -> Content
     metadata = _read_metadata(document.metadata)
     title = next((value for name, value in metadata if name == "title"), None)
     return Content(text=document.content, title=title, metadata=metadata)
+
+
+def _replace_symbols(data: bytes) -> bytes:
+    """Returns RTF with blanks and hyphens for those that keep words together, which the library takes for ``~`` and ``_``."""
+    # binary data says how long it is
+    return data if b"\\bin" in data else _SYMBOL.sub(lambda found: _SYMBOLS.get(found[0], found[0]), data)
 
 
 def _configure(xberg: Any, limits: ExtractionLimits) -> Any:

@@ -27,6 +27,9 @@ _MARKDOWN_CHARACTERS = 100_000
 # the parser reads to the next blank for the target of each link, and again from the same position if there is no link
 _WITHOUT_BLANKS = re.compile(r"\S{2000,}")
 _MANY_LINKS = 100
+_CONTROL_SEQUENCE = re.compile(rb"\x1b\[[0-?]{0,40}[ -/]{0,10}[@-~]")
+# the letter before is printed again, or underlined
+_OVERSTRUCK = re.compile(rb"[ -~]\x08")
 _LEADERS = ("....", ". . . .", "……", "····")
 
 
@@ -35,9 +38,16 @@ def read_plain(data: bytes, charset: str | None, *, is_prose: bool = False) -> C
 
     The title of ``is_prose``, a text for people, is its first line if that is plainly one.
     """
-    text = _unify_newlines(decode(data, charset))
+    text = _unify_newlines(decode(_drop_terminal_signs(data), charset))
     title = clean_line(find_title_line(text)) if is_prose else ""
     return Content(text=f"{mark(Kind.PREFORMATTED)}{_mark_contents(text)}{END}", title=title or None)
+
+
+def _drop_terminal_signs(data: bytes) -> bytes:
+    """Returns a text without what tells a terminal colours, and printers to print one letter upon another. Source: ECMA-48, 5.4."""
+    if b"\x1b[" in data:
+        data = _CONTROL_SEQUENCE.sub(b"", data)
+    return _OVERSTRUCK.sub(b"", data) if b"\b" in data else data
 
 
 def _mark_contents(text: str) -> str:
