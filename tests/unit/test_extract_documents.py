@@ -150,6 +150,15 @@ def test_pdf_that_takes_long_is_cut_and_keeps_what_was_read() -> None:
     assert result.text.startswith("page 0")
 
 
+def test_pptx_numbers_and_dates_of_slides_are_no_text() -> None:
+    shape = '<p:sp><p:nvSpPr><p:nvPr><p:ph type="{}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody></p:sp>'
+    shapes = (
+        shape.format("sldNum", "7") + shape.format("dt", "11/27/26") + shape.format("ftr", "Our company") + shape.format("body", "words")
+    )
+    slide = f"</a:t></a:r></a:p>{shapes}<a:p><a:r><a:t>end"
+    assert read(make_pptx([slide])).text.split("\n") == ["Our company", "words", "end"]
+
+
 def test_plain_text_has_no_signs_for_terminals_and_printers() -> None:
     assert (
         read(

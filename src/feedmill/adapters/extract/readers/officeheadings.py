@@ -1,4 +1,4 @@
-"""Finds the headings of DOCX and PPTX.
+"""Finds the headings of DOCX and PPTX, and what slides show beside their text.
 
 A paragraph of a text is a heading by its style: a built-in one, whose name is ``heading 1`` in every language of the
 program, or one with an outline level, which a paragraph may also have by itself. On a slide it is the title's placeholder. Source:
@@ -80,3 +80,11 @@ def iter_slide_titles(root: etree._Element) -> Iterator[etree._Element]:
     for shape in root.iter(f"{_P}sp"):
         if find_title_type(shape) in ("title", "ctrTitle"):
             yield shape
+
+
+def drop_numbers(root: etree._Element) -> None:
+    """Removes the numbers and dates that each slide and its notes show. Parts of other documents have none."""
+    for shape in list(root.iter(f"{_P}sp")) if str(root.tag).startswith(_P) else ():
+        parent = shape.getparent()
+        if parent is not None and find_title_type(shape) in ("sldNum", "dt"):
+            parent.remove(shape)

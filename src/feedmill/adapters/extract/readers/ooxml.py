@@ -12,7 +12,13 @@ from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.readers.content import Content, Unreadable
-from feedmill.adapters.extract.readers.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
+from feedmill.adapters.extract.readers.officeheadings import (
+    MAX_HEADINGS,
+    drop_numbers,
+    iter_slide_titles,
+    list_headings,
+    read_heading_styles,
+)
 from feedmill.adapters.extract.readers.officestructure import SlideMarker, WordMarker
 from feedmill.adapters.extract.readers.officexml import (
     collect_text,
@@ -99,6 +105,7 @@ def _assemble(
             reason = str(exc)
             continue
         if root is not None:
+            drop_numbers(root)
             marker.targets = _read_targets(container, name)
             texts.append(collect_text(root, breaks=breaks, blanks=blanks, skip=skip, marker=marker) + marker.finish())
             characters += len(texts[-1])
