@@ -240,6 +240,24 @@ def test_sheet_of_filters_holds_the_keyboard_and_gives_it_back_to_its_button(bro
     close(page)
 
 
+def test_sheet_of_filters_lets_go_when_it_is_closed_in_any_way(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE)
+    page.goto("/?q=travel")
+    button = page.get_by_role("button", name="Filters")
+    button.click()
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+    page.mouse.click(200, 60)
+    expect(page.get_by_label("Finance")).to_be_hidden()
+    expect(button).to_be_focused()
+    assert list_held(page) == [False, False]
+    button.click()
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+    page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})
+    expect(page.get_by_role("complementary", name="Filters")).to_be_visible()
+    wait_until(lambda: list_held(page) == [False, False])
+    close(page)
+
+
 def list_held(page: Page) -> list[bool]:
     """Returns whether the header and the results are out of reach."""
     held: list[bool] = page.evaluate("['header', 'main'].map(name => document.querySelector(name).inert)")
