@@ -99,6 +99,7 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest, FeedmillError, find_message
+from feedmill.model.lightdataclass import light_replace
 from feedmill.model.messages import Message, message
 from feedmill.model.results import ResultPage
 from feedmill.model.search import SearchRequest
@@ -389,7 +390,7 @@ class _Endpoints:
         selected = tuple(text for text in request.query_params.getlist("select") if text)
         check_facet_names(facet_names)
         check_selections(selected)
-        parameters = replace(
+        parameters = light_replace(
             parameters,
             selected=selected,
             is_strict=True,

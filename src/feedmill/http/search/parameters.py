@@ -9,7 +9,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from functools import partial
 from urllib.parse import quote, unquote
 
@@ -17,6 +17,7 @@ from feedmill.core.query.builder import is_language_list, is_navigation
 from feedmill.core.query.fields import is_field_list
 from feedmill.core.query.sites import is_site_list
 from feedmill.model.errors import BadRequest
+from feedmill.model.lightdataclass import light_replace
 from feedmill.model.search import AdvancedSearch, Cursor, Match, Occurrence, SearchRequest, Sort
 
 DEFAULT_NUM = 10
@@ -114,7 +115,7 @@ def _read_match(text: str) -> Match:
 
 def read_refined(request: SearchRequest, values: Mapping[str, str]) -> SearchRequest:
     """Returns the request with the refinements of the parameters."""
-    return replace(
+    return light_replace(
         request,
         required_fields=values.get("requiredfields", ""),
         partial_fields=values.get("partialfields", ""),

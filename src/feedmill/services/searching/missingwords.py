@@ -6,7 +6,6 @@ alone, which the user may see.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from feedmill.core.query.matching import is_plain
@@ -16,6 +15,7 @@ from feedmill.core.text.analysis import has_spaceless
 from feedmill.core.text.functionwords import LANGUAGES, find_function_words
 from feedmill.core.text.plainwords import fold_word
 from feedmill.model.access import AccessFilter
+from feedmill.model.lightdataclass import light_replace
 from feedmill.model.query import And, Node, Or, Phrase, Word
 from feedmill.model.results import Result
 from feedmill.ports import SearchIndex
@@ -38,7 +38,7 @@ def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], acce
     found = index.vocabulary.find_holding([part for _, part in named], sorted(keys), access)
     lacking = [(text, keys - holding) for (text, _), holding in zip(named, found, strict=True)]
     return tuple(
-        replace(result, missing=tuple(text for text, without in lacking if result.key in without)) if result.key in keys else result
+        light_replace(result, missing=tuple(text for text, without in lacking if result.key in without)) if result.key in keys else result
         for result in results
     )
 

@@ -22,6 +22,7 @@ from feedmill.model.authorization import LateAccess
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime, UpstreamFailure, find_message
 from feedmill.model.facets import FacetCounts
+from feedmill.model.lightdataclass import light_replace
 from feedmill.model.messages import message
 from feedmill.model.query import Info, Node
 from feedmill.model.results import ResultPage
@@ -98,7 +99,7 @@ class Searcher:
                 page = self._find_hits(search.state.index, plan.root, search, page)
             except OutOfTime:
                 page = replace(page, is_exact=False)
-        return replace(
+        return light_replace(
             page,
             warnings=(*search.state.notices, *plan.warnings, *page.warnings, *deadline.warnings, *deadline.missing, *plan.facet_warnings),
             deadline_warnings=deadline.warnings,
@@ -154,7 +155,7 @@ class Searcher:
                 and (is_loosened or self._is_short(index, strict, by_words, narrowing, access))
             ):
                 spelling = attempt(lambda: self._find_spelling(index, strict, whole_total, search), None, step="spelling")
-        return replace(
+        return light_replace(
             empty,
             total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact and not deadline.is_cut,
