@@ -5,7 +5,7 @@ alone, which the user may see.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from feedmill.core.query.matching import is_plain
@@ -32,7 +32,7 @@ def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], acce
     if not keys:
         return tuple(results)
 
-    named = list(islice(_iter_named(root, _list_languages(results)), MAX_WORDS))
+    named = list(islice(_iter_named(root, _iter_languages(results)), MAX_WORDS))
     if not named:
         return tuple(results)
     found = index.vocabulary.find_holding([part for _, part in named], sorted(keys), access)
@@ -43,13 +43,13 @@ def name_missing(index: SearchIndex, root: Node, results: Sequence[Result], acce
     )
 
 
-def _list_languages(results: Sequence[Result]) -> list[str]:
-    """Returns all languages with function words: those of the results first, that of most results before others."""
+def _iter_languages(results: Sequence[Result]) -> Iterator[str]:
+    """Yields all languages with function words: those of the results first, that of most results before others."""
     counts = Counter(result.language for result in results)
-    return sorted(LANGUAGES, key=lambda language: (-counts[language], language))
+    yield from sorted(LANGUAGES, key=lambda language: (-counts[language], language))
 
 
-def _iter_named(root: Node, languages: Sequence[str]) -> Iterator[tuple[str, Node]]:
+def _iter_named(root: Node, languages: Iterable[str]) -> Iterator[tuple[str, Node]]:
     """Yields the plain parts of a query that can be named, as they were typed. A run of a script without blanks has no words to name."""
     named = {text: part for part in parts_of(root) if is_plain(part) and (text := _find_text(part)) and not has_spaceless(text)}
     functions = find_function_words((fold_word(text) for text in named), languages)

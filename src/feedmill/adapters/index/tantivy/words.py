@@ -96,7 +96,8 @@ class WordQueries:
     @cached_property
     def runs(self) -> tuple[str, ...]:
         """The characters of the query's runs of spaceless scripts, run by run."""
-        raws = [raw for text in iter_query_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
+        texts = (text for text in iter_query_words(self._root) if not text.isascii())
+        raws = [raw for text in texts for raw in list_raw_words(text) if is_spaceless(raw)]
         return tuple("".join(list_characters(raw)) for raw in raws)
 
     @cached_property
