@@ -52,6 +52,18 @@ def test_complete_removed_documents_do_not_count(opened: Opened) -> None:
     assert opened[0].vocabulary.complete("tr", MatchAll(), ANONYMOUS, 10) == [("travel", 1)]
 
 
+def test_count_removed_documents_do_not_count(opened: Opened) -> None:
+    put(opened, *[make_index_document(key=key, title="x", body="policy", access_class=key == 4) for key in range(1, 5)])
+    put(opened, make_index_document(key=9, title="policy", body="policy policx", navigation="menu"))
+    words = opened[0].vocabulary
+    assert [words.count(word, ANONYMOUS) for word in ("policy", "policx", "menu", "none")] == [4, 1, 1, 0]
+    for removed, left in ((4, 4), (1, 3), (9, 2)):
+        opened[1].remove_many([removed])
+        assert opened[0].reload_to(opened[1].commit())
+        assert opened[0].vocabulary.count("policy", ANONYMOUS) == left
+    assert [opened[0].vocabulary.count(word, BOTH) for word in ("policx", "menu")] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [

@@ -79,6 +79,14 @@ def _is_all_public(searcher: Searcher) -> bool:
     return all(number == AccessClass.PUBLIC for number, _ in highest)
 
 
+@lru_cache(maxsize=1)
+def has_no_deleted(searcher: Searcher) -> bool:
+    """Returns whether the dictionary counts no deleted documents. False where that is not known at once."""
+    classes = searcher.terms_with_prefix("access", "", None, FEW_CLASSES)
+    # each document has one class
+    return len(classes) < FEW_CLASSES and sum(count for _, count in classes) == searcher.num_docs
+
+
 def _permitted(access: AccessFilter) -> Query:
     if isinstance(access.permitted, ClassMap):
         return _permitted_of(access.permitted.table)

@@ -12,7 +12,7 @@ from tantivy import Occur, Query
 from feedmill.adapters.index.analysis import NAVIGATION_WORD, split_words
 from feedmill.adapters.index.querywords import read_single
 from feedmill.adapters.index.similarwords import MAX_START_CHARACTERS, Counted, choose_alike
-from feedmill.adapters.index.tantivy.accessfilter import find_permitted, hides_nothing
+from feedmill.adapters.index.tantivy.accessfilter import find_permitted, has_no_deleted, hides_nothing
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.holding import find_holding
 from feedmill.adapters.index.tantivy.nearwords import FIELDS, TITLE, find_near_words
@@ -51,10 +51,11 @@ class TantivyVocabulary:
         with translated("counting a word"):
             # Only where nothing is hidden: otherwise the time would tell whether a hidden document holds the word.
             if hides_nothing(searcher, access):
-                terms = [(field, term) for field, term in terms if searcher.doc_freq(field, term)]
+                counts = {place: count for place in terms if (count := searcher.doc_freq(*place))}
+                if not counts or (len(counts) == 1 and has_no_deleted(searcher)):
+                    return sum(counts.values())
+                terms = list(counts)
             held = [Query.term_query(schema, field, term, "basic") for field, term in terms]
-            if not held:
-                return 0
             holding = held[0] if len(held) == 1 else Query.boolean_query([(Occur.Should, query) for query in held])
             scoreless = Query.const_score_query(holding, 0.0)
             return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total
