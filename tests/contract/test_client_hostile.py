@@ -268,7 +268,7 @@ def test_request_that_only_reads_is_sent_again(kind: str, status: str) -> None:
 @KINDS
 def test_request_is_given_up_after_its_attempts(kind: str) -> None:
     with running(in_turn(answer(b"later", "503 Busy"))) as server, open_client(kind, server, QUICK) as client:
-        with pytest.raises(Busy, match="503: later"):
+        with pytest.raises(Busy, match=rf"^http://127\.0\.0\.1:{server.port} answered 503: later$"):
             client.suggest("x")
         assert len(server.heads) == 3
 
@@ -453,6 +453,21 @@ def test_refusal_before_the_end_of_a_push_is_read(kind: str, tmp_path: Path) -> 
 
     with running(refuse) as server, open_client(kind, server) as client, pytest.raises(Denied, match="Unauthorized"):
         client.push(file, datasource="d")
+
+
+@KINDS
+def test_connection_that_breaks_within_a_push_is_named(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "feed.xml"
+    with file.open("wb") as stream:
+        stream.truncate(200 << 20)
+
+    def close(peer: socket.socket, _head: bytes) -> None:
+        peer.recv(1 << 20)
+
+    with running(close) as server, open_client(kind, server) as client:
+        with pytest.raises(Unreachable, match=rf"no answer from http://127\.0\.0\.1:{server.port}: the connection was closed") as raised:
+            client.push(file, datasource="d")
+        assert (server.connections, raised.value.was_sent) == (1, True)
 
 
 @KINDS

@@ -188,7 +188,7 @@ class Endpoint:
         if response.status in (404, 405) or (response.status in (401, 403) and read_problem(response) is not None):
             raise NotFound(f"{self.address.shown} accepts no feeds; give the address of the feed port, which is {FEED_PORT} by default")
         kind = Denied if "Unauthorized" in text else _find_error(response.status)
-        raise self._make_error(kind, response, f"the server refused the feed with status {response.status}: {shorten(text)}")
+        raise self._make_error(kind, response, f"{self.address.shown} refused the feed with status {response.status}: {shorten(text)}")
 
     # --- responses ---
 
@@ -226,7 +226,7 @@ class Endpoint:
     def _make_error(self, kind: type[FeedmillError], response: Response, text: str) -> FeedmillError:
         """Returns an error with what a response says. Without ``text`` its text is the detail of the problem."""
         problem, request_id = read_problem(response), response.headers.get("x-request-id")
-        said = f"the server answered {response.status}: {shorten(response.body.decode('utf-8', 'replace').strip())}"
+        said = f"{self.address.shown} answered {response.status}: {shorten(response.body.decode('utf-8', 'replace').strip())}"
         shown = text or (shorten(problem.detail) if problem is not None else said)
         if issubclass(kind, ServerFault) and request_id:
             shown += f"; the log of the server has more, by the request_id {request_id[:SHOWN_CHARACTERS]}"
@@ -378,7 +378,7 @@ class Endpoint:
         if isinstance(exc, TimeoutError):
             seconds = self.options.timeouts.silence_seconds if was_sent else self.options.timeouts.connect_seconds
             return Unreachable(f"no answer from {url} within {seconds:g} seconds", was_sent=was_sent)
-        is_closed = isinstance(exc, (h11.RemoteProtocolError, ConnectionResetError))
+        is_closed = isinstance(exc, (h11.RemoteProtocolError, ConnectionError))
         if is_closed and not self.address.is_tls:
             text = f"no answer from {url}: the connection was closed; a port with TLS wants https:// in place of http://"
             return Unreachable(text, was_sent=was_sent)
