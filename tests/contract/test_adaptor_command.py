@@ -181,7 +181,7 @@ def test_parse_batch_answers_each_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("x", "no json"),
+        ("x", "no json: Expecting value, column 1"),
         ("[]", "no json object"),
         ('{"kind": "odd", "stream": ""}', "'kind' is none of lister, retriever, authorizer"),
         ('{"kind": "lister", "id": 1, "stream": ""}', "'id' is no text"),

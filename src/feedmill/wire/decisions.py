@@ -110,6 +110,9 @@ def parse_question(line: str) -> tuple[str, str | None, Identity]:
     """Returns the content of one line: the URL, the user as written, and their identity. Errors: BadRequest, with the fault."""
     try:
         question = json.loads(line)
+    except json.JSONDecodeError as exc:
+        # the line within the text is always the first; the caller names that of the file
+        raise BadRequest(f"no json: {exc.msg.removesuffix(' at')}, column {exc.colno}") from exc
     except (ValueError, RecursionError) as exc:
         raise BadRequest(f"no json: {exc}") from exc
     if not isinstance(question, dict):

@@ -22,6 +22,9 @@ def parse_batched(line: str) -> BatchedStream:
     """Returns the stream of one line. Errors: BadRequest, with the fault."""
     try:
         given = json.loads(line)
+    except json.JSONDecodeError as exc:
+        # the line within the text is always the first; the caller names that of the file
+        raise BadRequest(f"no json: {exc.msg.removesuffix(' at')}, column {exc.colno}") from exc
     except (ValueError, RecursionError) as exc:
         raise BadRequest(f"no json: {exc}") from exc
     if not isinstance(given, dict):
