@@ -20,7 +20,7 @@ _LABEL_WORDS = 5
 _ENTRY_CHARACTERS = 200
 _LEADERS = re.compile(r"(?:\. ?){4,}|(?:… ?){2,}|(?:· ?){4,}|_{5,}")
 _PAGE_NUMBER = re.compile(r"\s*(?:[A-Z]{1,2}-)?(?:\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})\Z")
-_DIGITS = re.compile(r"\d+\Z")
+_DIGITS = re.compile(r"(?<!\d)\d{1,4}\Z")
 _PLAIN_ENTRY = re.compile(r"(?=.{0,20}[^\W\d_]).{2,160}[^\d.,:;\-–/=+$€£%]\s{1,20}(\d{1,4})\Z")
 _INDEX_LINE = re.compile(r"(?=.{0,20}[^\W\d_]).{1,120},\s(?:see\s.{2,60}|\d{1,4}(?:[–-]\d{1,4})?)\Z")
 # how the first line of a title of two lines begins
