@@ -47,6 +47,18 @@ def test_html_unseen_text_is_dropped_and_hidden_text_is_apart() -> None:
     assert (read(html).text, read(html).navigation) == ("seen", "s5\ns6\ns7")
 
 
+def test_xhtml_elements_that_end_themselves_hide_nothing_after_them() -> None:
+    content = read(
+        '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a.js"/><style type="text/css" /></head>'
+        '<body><p>first</p><iframe src="b.html"/><textarea rows="2"/><p>last</p></body></html>'
+    )
+    assert (content.title, content.text.split()) == (None, ["first", "last"])
+
+
+def test_html_elements_that_end_themselves_begin_their_text() -> None:
+    assert read('<p>first</p><script src="a.js"/><p>last</p>').text == "first"
+
+
 def test_html_hidden_text_is_apart_from_the_text_around_it() -> None:
     found = read("<p>wo<span hidden>in <i hidden>side</i></span>rd</p><a hidden href=/x>link</a><h1 hidden>head</h1>")
     assert (found.text, found.navigation) == ("word", "in side\nlink\nhead")

@@ -48,6 +48,9 @@ _BLOCK, _BLOCK_ANY_CASE = re.compile(_BLOCK_TAGS), re.compile(_BLOCK_TAGS, re.IG
 _UPPER_TAG = re.compile(r"</?[A-Z]")
 # the names of start tags, and of other tags only those in capitals
 _TAG_NAME = re.compile(r"<([a-z][a-zA-Z0-9]*|/?[A-Z])")
+# In XHTML any element may end itself. A parser of HTML takes what follows these as their text, to the end of the page.
+_XHTML = "http://www.w3.org/1999/xhtml"
+_ENDED_TEXT = re.compile(r"<(title|script|style|textarea|iframe|noscript|noembed|noframes)(\s[^<>]*)?/>")
 _UNSEEN = ["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]
 # each begins with a word that the search can jump to
 _HIDDEN_ATTRIBUTE, _HIDDEN_STYLE = re.compile(r"hidden(?<=\shidden)[\s>=/]"), re.compile(r"display\s*:\s*none")
@@ -64,6 +67,7 @@ _NO_ALTERNATIVE = "(missing alt)"
 _MAX_HEADINGS = 200
 _PERMALINK_CHARACTERS = 4
 _HEAD_CHARACTERS = 20_000
+_NAMESPACE_CHARACTERS = 1_000
 _HREF_CHARACTERS, _ANCHOR_CHARACTERS, _VALUE_CHARACTERS = 4_096, 300, 4_000
 
 
@@ -72,6 +76,8 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     source = without_marks(source)
     if "\r" in source:
         source = source.replace("\r\n", "\n").replace("\r", "\n")
+    if _XHTML in source[:_NAMESPACE_CHARACTERS]:
+        source = _ENDED_TEXT.sub(r"<\1\2></\1>", source)
     lowered = source.lower()
     if is_costly(lowered):
         return _read_without_tree(source, limits)
