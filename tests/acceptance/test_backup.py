@@ -157,4 +157,12 @@ def test_backup_replaces_earlier_files_only(server: Appliance, backup: Path, tmp
         assert code == 1
         assert str(file.parent if file.parent.name == "absent" else file) in said["error"]
     assert pipe.is_fifo()
+    feed = tmp_path / "feed.xml"
+    feed.write_text("<gsafeed/>")
+    code, said = run("backup", feed, "--data", server.data)
+    assert (code, feed.read_text()) == (1, "<gsafeed/>")
+    assert f"'{feed}' is no backup of a data folder" in said["error"]
+    empty = tmp_path / "empty.tar"
+    empty.touch()
+    assert run("backup", empty, "--data", server.data)[0] == 0
     assert run("backup", backup, "--data", server.data)[0] == 0

@@ -29,6 +29,8 @@ def back_up(context: AppContext, file: Path, outside: tuple[str, ...] = ()) -> D
         raise BadRequest("a backup holds a store and blobs of the data folder; back up what store.url and blobs.url name by its own tools")
     if file.exists() and not file.is_file():
         raise BadRequest(f"'{file}' is no file that a backup may replace; name a file in a folder")
+    if file.exists() and file.stat().st_size:
+        _check_replaceable(file)
     if not file.parent.is_dir():
         raise BadRequest(f"there is no folder '{file.parent}' for the backup; create it first")
     if file.resolve().is_relative_to(context.data.resolve()):
@@ -49,6 +51,14 @@ def back_up(context: AppContext, file: Path, outside: tuple[str, ...] = ()) -> D
         made_at = utc_now().isoformat()
         about = Description(format=FORMAT, version=__version__, schema=snapshot.schema, made_at=made_at, outside=outside)
         return write_backup(links, about, file)
+
+
+def _check_replaceable(file: Path) -> None:
+    """Checks that a file is an earlier backup. Errors: BadRequest."""
+    try:
+        read_description(file)
+    except BadRequest as exc:
+        raise BadRequest(f"{exc}; a backup replaces only an earlier one, so name another file, or remove this one") from exc
 
 
 def check_restorable(file: Path, data: Path) -> Description:

@@ -21,7 +21,7 @@ RESTORE_EXAMPLES = """Example:
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", dir_okay=False, help="The tar file to write; it replaces an earlier one.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", dir_okay=False, help="The tar file to write; it replaces an earlier backup.")],
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
