@@ -53,8 +53,10 @@ def make_texts(documents: int) -> list[str]:
 def list_queries(texts: Sequence[str]) -> dict[str, list[str]]:
     """Returns queries of each kind, of words that the texts have."""
     counts, random_ = Counter(word for text in texts for word in set(text.split())), random.Random(3)
-    frequent = [word for word in counts if len(word) > 3 and counts[word] > len(texts) // 3]
-    rare = [word for word in counts if len(word) > 3 and counts[word] in RARE]
+    # in order, so that each run measures the same queries
+    words = sorted(counts)
+    frequent = [word for word in words if len(word) > 3 and counts[word] > len(texts) // 3]
+    rare = [word for word in words if len(word) > 3 and counts[word] in RARE]
 
     def join(choice: Sequence[str], number: int) -> str:
         return " ".join(random_.sample(choice, number))
