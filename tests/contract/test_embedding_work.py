@@ -101,6 +101,21 @@ def test_same_text_is_not_embedded_again_but_another_model_is(work: Work) -> Non
     assert (len(work.embedder.batches), work.count()) == (2, 1)
 
 
+def test_same_text_needs_no_server(work: Work) -> None:
+    document = work.harness.make("http://a.test/", "an automobile")
+    (key,) = work.harness.add([document])
+    work.finish()
+    (new,) = work.harness.add([work.harness.make("http://a.test/new", "a bicycle")])
+    work.harness.add([replace(document, id=key, version=document.version + 1)])
+    work.queue(new, key)
+    assert work.find("car") == []
+    work.embedder.is_gone = True
+    with pytest.raises(UpstreamFailure):
+        work.finish()
+    work.embedder.is_gone = False
+    assert work.find("car") == [key]
+
+
 def test_changed_document_is_out_of_force_until_it_is_embedded_again(work: Work) -> None:
     document = work.harness.make("http://a.test/", "an automobile")
     (key,) = work.harness.add([document])

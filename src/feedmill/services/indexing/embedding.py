@@ -118,9 +118,10 @@ class EmbeddingWork:
         """Embeds the next documents. Returns whether there was anything to do. Errors: UpstreamFailure if the server does not answer."""
         is_sweeping = self._queue_outdated()
         jobs = self._list_jobs()
+        # first those that need no model, which wait neither for its server nor behind others
+        self._finish([job for job in jobs if not job.texts or job.is_same(self._embedder.model)])
         for batch in _split_jobs([job for job in jobs if job.texts and not job.is_same(self._embedder.model)]):
             self._embed(batch)
-        self._finish([job for job in jobs if not job.texts or job.is_same(self._embedder.model)])
         return bool(jobs) or is_sweeping
 
     def _queue_outdated(self) -> bool:
