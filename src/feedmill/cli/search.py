@@ -74,7 +74,8 @@ def search(
     Documents about which other servers decide are left out, since they want to know who signed in.
     """
     if url and (user or groups):
-        raise typer.BadParameter("with --url a server decides who searches; sign in there with a token of scope search")
+        advice = "leave out --url on the server's machine, or use the Python client with a token of scope search"
+        raise typer.BadParameter(f"with --url a search is not signed in; {advice}")
     check_ca(ca, url)
     hints: list[str] = []
     if url:
