@@ -62,6 +62,11 @@ def test_openapi_every_reference_leads_somewhere_and_names_are_unique(port: str)
             assert in_path == {part.strip("{}") for part in path.split("/") if part.startswith("{")}
 
 
+@pytest.mark.parametrize("port", [SEARCH_PORT, FEED_PORT, ADMIN_PORT])
+def test_paths_are_those_of_the_server_that_sends_the_document(port: str) -> None:
+    assert build_openapi(port)["servers"] == [{"url": "/"}]
+
+
 def test_openapi_names_every_resource(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     (tmp_path / "admin").mkdir()

@@ -289,7 +289,8 @@ def build_openapi(port: str) -> dict[str, Any]:
             "version": __version__,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": port}],
+        # relative to where the document is: a port may have another number, and a reverse proxy another name
+        "servers": [{"url": "/"}],
         "security": [{name: []} if name else {} for name in _SECURITY[port]],
         "paths": paths,
         "components": {"schemas": schemas["$defs"], "securitySchemes": {name: _SCHEMES[name] for name in _SECURITY[port] if name}},
