@@ -23,8 +23,6 @@ _LEAST_SHARE_OF_SIZE, _MOST_SHARE_OF_TEXT = 0.6, 0.15
 _MOST_REPEATED = 2
 _MOST_HEADINGS, _LEVELS = 500, 4
 _SENTENCE_CHARACTERS = 40
-# pieces of code, and remarks
-_OTHER = re.compile(r"[({\[].*|.*[{}\\=;]", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 # two letters of these scripts are a word
 _WORD_LETTER = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
