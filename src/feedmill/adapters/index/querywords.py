@@ -19,39 +19,26 @@ MAX_TELLING = 4
 
 def iter_query_words(node: Node) -> Iterator[str]:
     """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
-    match node:
-        case Word(text):
-            yield text
-        case And(parts) | Or(parts) | AnyOf(parts):
-            for part in parts:
-                yield from iter_query_words(part)
-        case _:
-            pass
+    return (leaf.text for leaf in _iter_leaves(node) if isinstance(leaf, Word))
 
 
 def iter_open_words(node: Node) -> Iterator[str]:
     """Yields the same texts without those of words with a plus, which mean the word alone."""
-    match node:
-        case Word(text, is_fixed):
-            if not is_fixed:
-                yield text
-        case And(parts) | Or(parts) | AnyOf(parts):
-            for part in parts:
-                yield from iter_open_words(part)
-        case _:
-            pass
+    return (leaf.text for leaf in _iter_leaves(node) if isinstance(leaf, Word) and not leaf.is_fixed)
 
 
 def iter_query_phrases(node: Node) -> Iterator[str]:
     """Yields the texts of the phrases that make a document match better."""
-    match node:
-        case Phrase(text):
-            yield text
-        case And(parts) | Or(parts) | AnyOf(parts):
-            for part in parts:
-                yield from iter_query_phrases(part)
-        case _:
-            pass
+    return (leaf.text for leaf in _iter_leaves(node) if isinstance(leaf, Phrase))
+
+
+def _iter_leaves(node: Node) -> Iterator[Node]:
+    """Yields the parts of a query that are not made of others. What is excluded is within its own part."""
+    if isinstance(node, And | Or | AnyOf):
+        for part in node.parts:
+            yield from _iter_leaves(part)
+    else:
+        yield node
 
 
 def read_single(text: str) -> str:
