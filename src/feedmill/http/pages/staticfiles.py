@@ -1,6 +1,7 @@
 """``/static``: the files that pages load, on each port that has pages."""
 
 import re
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,17 @@ class _CachedFiles(StaticFiles):
         """Returns a file; a script or a stylesheet without its comments, which are for those who read it here."""
         response = super().file_response(full_path, *arguments, **options)
         response.headers["cache-control"] = f"public, max-age={STATIC_SECONDS}, immutable"
-        comment = _COMMENTS.get(Path(full_path).suffix)
-        if comment is None or response.status_code != HTTPStatus.OK:
+        path = Path(full_path)
+        if path.suffix not in _COMMENTS or response.status_code != HTTPStatus.OK:
             return response
-        text = comment.sub("", Path(full_path).read_text("utf-8"))
         headers = {name: value for name, value in response.headers.items() if name not in ("content-length", "accept-ranges")}
-        return Response(text, headers=headers)
+        return Response(_read_without_comments(path), headers=headers)
+
+
+@cache
+def _read_without_comments(path: Path) -> bytes:
+    """Returns a file of the program, which does not change while it runs."""
+    return _COMMENTS[path.suffix].sub("", path.read_text("utf-8")).encode()
 
 
 def static_mount() -> DeclaredMount:
