@@ -16,6 +16,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
 from feedmill.model.policyacl import EarlyDecision, PolicyAcl, PolicyDecision
 from feedmill.model.scope import Scope
+from feedmill.wire.jsonline import parse_object
 
 
 def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
@@ -108,15 +109,7 @@ def _render_origin(origin: ChangeOrigin) -> dict[str, Any]:
 
 def parse_question(line: str) -> tuple[str, str | None, Identity]:
     """Returns the content of one line: the URL, the user as written, and their identity. Errors: BadRequest, with the fault."""
-    try:
-        question = json.loads(line)
-    except json.JSONDecodeError as exc:
-        # the line within the text is always the first; the caller names that of the file
-        raise BadRequest(f"no json: {exc.msg.removesuffix(' at')}, column {exc.colno}") from exc
-    except (ValueError, RecursionError) as exc:
-        raise BadRequest(f"no json: {exc}") from exc
-    if not isinstance(question, dict):
-        raise BadRequest('no json object, such as {"url": "http://...", "user": "ann"}')
+    question = parse_object(line, '{"url": "http://...", "user": "ann"}')
     url = _text(question, "url", "")
     if not url:
         raise BadRequest("'url' is missing")

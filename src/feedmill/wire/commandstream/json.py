@@ -2,12 +2,12 @@
 
 import base64
 import binascii
-import json
 from typing import Any, NamedTuple
 
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.wire.commandstream.schema import ListedDocument, Remark, RetrievedAcl, RetrievedDocument, StreamKind
+from feedmill.wire.jsonline import parse_object
 
 
 class BatchedStream(NamedTuple):
@@ -20,15 +20,7 @@ class BatchedStream(NamedTuple):
 
 def parse_batched(line: str) -> BatchedStream:
     """Returns the stream of one line. Errors: BadRequest, with the fault."""
-    try:
-        given = json.loads(line)
-    except json.JSONDecodeError as exc:
-        # the line within the text is always the first; the caller names that of the file
-        raise BadRequest(f"no json: {exc.msg.removesuffix(' at')}, column {exc.colno}") from exc
-    except (ValueError, RecursionError) as exc:
-        raise BadRequest(f"no json: {exc}") from exc
-    if not isinstance(given, dict):
-        raise BadRequest('no json object, such as {"kind": "lister", "id": null, "stream": "R1NB..."}')
+    given = parse_object(line, '{"kind": "lister", "id": null, "stream": "R1NB..."}')
     kinds = {kind.value: kind for kind in StreamKind}
     kind, requested_id, stream = (given.get(name) for name in ("kind", "id", "stream"))
     if not isinstance(kind, str) or kind not in kinds:
