@@ -20,6 +20,7 @@ The number of the schema is part of the value that names an index folder. A new 
 one serves.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,7 @@ from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder,
 from feedmill.adapters.index.analysis import (
     NAVIGATION_STEM,
     NAVIGATION_WORD,
+    AnalyzedText,
     lay_out_whole,
     list_accented,
     list_compound_stems,
@@ -132,6 +134,14 @@ def read_fingerprint(pagerank: int, link_rank: int) -> int:
     return join_fingerprint(pagerank >> RANK_BITS, link_rank >> RANK_BITS)
 
 
+def _list_compounds(document: IndexDocument, texts: Sequence[str], parts: Sequence[AnalyzedText]) -> list[str]:
+    """Returns the stems of the compounds of each text, "" where nothing is divided."""
+    compounds = find_compound_stems(document.language, len(document.body))
+    if compounds is None:
+        return [""] * len(texts)
+    return [list_compound_stems(text, part.words, compounds) for text, part in zip(texts, parts, strict=True)]
+
+
 def make_entry(document: IndexDocument) -> Document:
     """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
     typed = typed_terms(document.metadata) if document.has_values else []
@@ -140,12 +150,7 @@ def make_entry(document: IndexDocument) -> Document:
     metadata = [value for _, value in document.list_text_metadata()[:MAX_METADATA_VALUES]]
     texts = (document.title, document.body[:MAX_BODY_CHARACTERS], url_words(document.url), *metadata)
     title, body, url, *values = parts = [lay_out_whole(text, stems) for text in texts]
-    compounds = find_compound_stems(document.language, len(document.body))
-    held = (
-        [list_compound_stems(text, part.words, compounds) for text, part in zip(texts, parts, strict=True)]
-        if compounds is not None
-        else [""]
-    )
+    held = _list_compounds(document, texts, parts)
     fields: dict[str, Any] = {
         "key": document.key,
         "access_class": document.access_class,
