@@ -13,6 +13,7 @@ from feedmill.model.results import Snippet
 from feedmill.model.search import Hits, IndexDocument, Sort
 
 MAX_HELD_PARTS: Final = 20
+"""The most parts of a query that are looked for in documents at once."""
 
 
 def go_on() -> None:
