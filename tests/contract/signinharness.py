@@ -1,6 +1,7 @@
 """A search port on which people can sign in, and a browser that remembers cookies."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +25,7 @@ from feedmill.http.signin.build import SignInOptions, build_page_tools, build_si
 from feedmill.http.signin.page import PageTools
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, AccessFilter
+from feedmill.model.userrole import UserRole
 from feedmill.ports.signin import Directory, PasswordHasher
 from feedmill.services.auditing import Auditing
 from feedmill.services.signin.accounts import AccountService, TokenService
@@ -104,6 +106,16 @@ def open_signin_harness(
 
     app = search_app(search.services(), SearchSite(identify=identify, signin=site, bounds=SearchBounds(at_once=32)))
     return SignInHarness(search, clock, signing, site, page_tools, app, seen)
+
+
+@contextmanager
+def opened_with_all_roles(folder: Path) -> Iterator[SignInHarness]:
+    """Opens a harness with a user of each role, who is named like it and has the usual password."""
+    opened = open_signin_harness(folder)
+    for role in UserRole:
+        opened.signing.accounts.add(role.value, PASSWORD, role=role)
+    yield opened
+    opened.search.store.close()
 
 
 def make_signing(tools: PasswordCheckDependencies, clock: ManualClock, auditing: Auditing) -> SignInServices:

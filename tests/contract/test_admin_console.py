@@ -7,7 +7,7 @@ import pytest
 
 from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD
-from tests.contract.signinharness import ADMIN_TOKEN, Browser, SignInHarness, open_signin_harness, read_form
+from tests.contract.signinharness import ADMIN_TOKEN, Browser, SignInHarness, opened_with_all_roles, read_form
 
 STATUS = {
     "started_at": "2026-05-04T03:02:01+00:00",
@@ -25,11 +25,8 @@ STATUS = {
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[SignInHarness]:
-    opened = open_signin_harness(tmp_path)
-    for role in UserRole:
-        opened.signing.accounts.add(role.value, PASSWORD, role=role)
-    yield opened
-    opened.search.store.close()
+    with opened_with_all_roles(tmp_path) as opened:
+        yield opened
 
 
 def open_browser(harness: SignInHarness, peer: str = "127.0.0.1") -> Browser:

@@ -10,18 +10,15 @@ from feedmill.http.common.requirements import requirements_of
 from feedmill.model.signin import TokenScope
 from feedmill.model.userrole import UserRole
 from tests.builders.requests import PASSWORD, make_basic
-from tests.contract.signinharness import ADMIN_TOKEN, Browser, SignInHarness, open_signin_harness
+from tests.contract.signinharness import ADMIN_TOKEN, Browser, SignInHarness, opened_with_all_roles
 
 BEARER = f"Bearer {ADMIN_TOKEN}"
 
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[SignInHarness]:
-    opened = open_signin_harness(tmp_path)
-    for role in UserRole:
-        opened.signing.accounts.add(role.value, PASSWORD, role=role)
-    yield opened
-    opened.search.store.close()
+    with opened_with_all_roles(tmp_path) as opened:
+        yield opened
 
 
 def ask(harness: SignInHarness, method: str, path: str, authorization: str = BEARER, body: object = None) -> tuple[int, object]:
