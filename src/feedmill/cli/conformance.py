@@ -2,9 +2,7 @@
 
 import os
 import shlex
-import signal
 import sys
-import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -16,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
+from feedmill.cli.ending import hold_back, wait_for_ending
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
 from feedmill.conformance.cases import Case, Outcome, Result, Trial, run_cases
 
@@ -325,16 +324,14 @@ def serve(
     if record is not None:
         record.mkdir(parents=True, exist_ok=True)
     counterpart, rules = _make_counterpart(kind, script, record)
-    is_over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: is_over.set())
+    hold_back()
     with serving(counterpart, rules, folder=script.parent if script else Path(), port=port, bind=bind) as server:
         if as_json:
             print_json({"url": server.url})
         else:
             console().print(f"ready: {server.url}")
         sys.stdout.flush()
-        is_over.wait()
+        wait_for_ending()
 
 
 def _make_counterpart(kind: Kind, script: Path | None, record: Path | None) -> "tuple[Counterpart, Script]":
