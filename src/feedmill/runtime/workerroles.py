@@ -1,7 +1,6 @@
 """The entry points of the roles that work behind the ports. Each works until SIGTERM and may be killed at any time."""
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -69,14 +68,16 @@ def run_embedder(context: AppContext, _ports: Ports) -> None:
 @contextmanager
 def _until_sigterm(context: AppContext) -> Iterator[Callable[[], bool]]:
     """Returns a function that returns whether SIGTERM came. The signal also ends a wait of the notifier."""
-    stopped = threading.Event()
+    is_stopped = False
 
     def _stop(_number: int, _frame: object) -> None:
-        stopped.set()
+        # no lock, such as that of an event: a second signal could come while this holds it
+        nonlocal is_stopped
+        is_stopped = True
         context.notifier.wake()
 
     earlier = signal.signal(signal.SIGTERM, _stop)
     try:
-        yield stopped.is_set
+        yield lambda: is_stopped
     finally:
         signal.signal(signal.SIGTERM, earlier)
